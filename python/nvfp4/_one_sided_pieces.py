@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the kernels of the one-sided exchange share, as text: launches, pointers, instructions with order and scope, the cells that
+"""The parts that kernels of the one-sided exchange share, as text: launches, pointers, instructions with order and scope, the cells that
 a rank writes when its blocks are done, and copies of rows."""
 
 from __future__ import annotations

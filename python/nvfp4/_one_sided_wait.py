@@ -15,7 +15,7 @@ __all__ = ["await_text"]
 @functools.lru_cache(maxsize=64)
 def await_text(layout: Layout, role: int) -> str:
     """The text of ``await``: until every rank's cell of the role has the epoch, another rank has aborted, or ``limit``
-    nanoseconds have passed. What the first wait that fails has seen is in ``state``, all ranks hear of it, and no row that
+    nanoseconds have passed. The words that the first failing wait has seen are in ``state``, all ranks hear of it, and no row that
     should have come has a place in ``places`` [T, slots]."""
     ranks, places = layout.ranks, f"memref<?x{layout.slots}xi32>"
     clock = pieces.asm("mov.u64 $0, %globaltimer;", "=l", result="i64")

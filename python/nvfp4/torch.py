@@ -58,11 +58,13 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
     takes packed ones: values in the layout ``wgmma`` or ``wgmma_f16`` with ``columns``, their N, beside rows without
     scales or with linear ones of the same format.
 
-    K is that of numbers: two to a byte of FP4. ``lhs`` without ``lhs_scales`` is of bfloat16 or float16 (W4A16), or of float32
-    and rounded to bfloat16 (float16 for layout ``wgmma_f16``). Scales are in ``layout``; those of ``lhs``, and for ``ragged_k`` those of ``rhs`` too, start where ``starts`` says. ``offsets``
-    says whether ``ends`` holds ``ends`` or ``starts``, of groups that begin at multiples of ``align``. ``prob`` has one
-    number a row, and so has ``row_scale``, the second-level scale of each row of ``lhs``. The gate layout of ``swiglu``, ``geglu_tanh`` and ``reglu``, which halve N, is ``granularity`` (0: halves) and
-    ``gate_first``. ``beta * addend``, of the shape before the activation, is added (``beta`` 1 unless said);
+    K is that of numbers: two to a byte of FP4. ``lhs`` without ``lhs_scales`` is of bfloat16 or float16 (W4A16), or of
+    float32 and rounded to bfloat16 (float16 for layout ``wgmma_f16``). Scales are in ``layout``; those of ``lhs``, and for
+    ``ragged_k`` those of ``rhs`` too, start where ``starts`` says. ``offsets`` says whether ``ends`` holds ``ends`` or
+    ``starts``, of groups that begin at multiples of ``align``. ``prob`` has one number a row, and so has ``row_scale``, the
+    second-level scale of each row of ``lhs``. The gate layout of ``swiglu``, ``geglu_tanh`` and ``reglu``, which halve N,
+    is ``granularity`` (0: halves) and ``gate_first``. ``beta * addend``, of the shape before the activation, is added
+    (``beta`` 1 unless said);
     ``swiglu_alpha``, ``swiglu_beta`` and ``swiglu_limit`` are those of :func:`nvfp4.swiglu`, or ``activation_params``
     ``[G, 3]`` those of each group; ``round_bf16`` rounds to bfloat16 before the activation. Rows of no group are zero.
     See :func:`nvfp4.grouped_matmul`. The result is of ``dtype``, bfloat16 (the default), float16 or float32; with ``out``, a

@@ -136,7 +136,7 @@ def changed(text, number, line):
 
 
 def in_process(work):
-    """What a process says that does some work: its exit status, not 0 either if it does not end, and its output."""
+    """The answer of a process that does some work: its exit status, not 0 either if it does not end, and its output."""
     with tempfile.TemporaryFile("w+") as output:
         sys.stdout.flush()
         child = os.fork()
@@ -169,7 +169,7 @@ def run(ranks, seed, kind="", **faults):
 
 
 def first_line(output):
-    """What a run says of a finding."""
+    """The finding of a run, in words."""
     lines = [line for line in output.split("\n") if line.strip()]
     kinds = [line for line in lines if re.match(r"\S*(data-race|uninitialized|out-of|misaligned|livelock|deadlock|illegal|instruction-limit)", line)]
     return (kinds or lines or ["?"])[0].strip()[:100]
@@ -207,7 +207,7 @@ def ptx_of(text):
 
 
 def find(**faults):
-    """What finds a fault, or None."""
+    """The finding of a fault, or None."""
     for kind, seed in RUNS:
         status, output = run(RANKS, seed, kind, **faults)
         if status != 0:

@@ -300,7 +300,7 @@ def check_dead(all_ranks, rounds, placement):
         # The first has waited long enough, the others only hear of it.
         assert told == (1 if each.rank else 0) and (told or (source, seen) == (dead.rank, 1)), failures
         assert each.state.numpy()[kernels.EPOCH] == 2
-    # What round 1 has pushed is there, and nothing after it.
+    # The rows that round 1 has pushed are there, and nothing after it.
     pushed = [rounds[0], [each if each is not rounds[1][-1] else rounds[0][-1] for each in rounds[1]]]
     check_pushed(all_ranks, pushed, placement)
     for each in all_ranks:

@@ -24,7 +24,7 @@ from models.weights import bytes_needed, bytes_of_weights, check_memory, draw_we
 # Experts, hidden size and width, in about the proportions of the models.
 SLICES = {"gpt-oss-20b": (8, 192, 192), "gpt-oss-120b": (24, 96, 96), "qwen3-30b-a3b": (16, 256, 96),
           "qwen3-235b-a22b": (32, 256, 96), "mixtral-8x7b": (8, 128, 448), "deepseek-v3": (32, 256, 64)}
-# One of each method of routing, activation, bias and shared expert.
+# Each method of routing, activation, bias and shared expert once.
 KINDS = ["gpt-oss-20b", "qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3"]
 
 

@@ -296,7 +296,8 @@ bool beginAtEvenPlaces(GroupingAttr grouping) {
          grouping.getAlign() % 2 == 0;
 }
 
-/// What emits the blocks of `op`; its rows are those of `rows`, or of tokens.
+/// The emitter of the blocks of `op`, whose rows are those of `rows` or of
+/// tokens.
 QuantizeEmitter makeEmitter(LoopBuilder &mb, QuantizeOp op, Value rows,
                             const TokenRows *tokens, bool checksData) {
   ScaledType type = op.getScaledResultType();

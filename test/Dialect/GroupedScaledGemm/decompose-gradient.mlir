@@ -1,4 +1,4 @@
-// What gsg-decompose-gradient makes of a product: dy in f32, the gradient within the groups, and a quantisation for each
+// gsg-decompose-gradient makes these of a product: dy in f32, the gradient within the groups, and a quantisation for each
 // quantised result.
 // RUN: nvfp4-opt %s --verify-roundtrip --gsg-decompose-gradient --canonicalize | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-decompose-gradient=explain --verify-diagnostics -o /dev/null

@@ -24,8 +24,9 @@ def Gsg_OneLaunchOp : Gsg_Op<"one_launch", [
     Operations on memory of the device, of which each reads what the one before
     writes: `route`, `sort_tokens` and, if it is there, `permute`; or `permute`
     and `quantize`. Or two `quantize` of one matrix, of which the second one is
-    `transposed`: the kernel reads the matrix once. It means the operations in their order, but for
-    memory that `permute` writes for a `quantize`, which need not be written.
+    `transposed`: the threads of a warp read one tile of the matrix for both.
+    It means the operations in their order, but for memory that `permute` writes
+    for a `quantize`, which need not be written.
 
     `most_tokens` bounds the tokens that `route` has: the kernel keeps a bit for
     each of them and each expert in shared memory. `quantized` names the rows of

@@ -30,7 +30,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     ```
     acc = sum over blocks b of (sum over k in b of lhs[m,k] * rhs[n,k])
                                * lhs_scale[m,b] * rhs_scale[n,b]
-    z   = alpha[g] * acc  * row_scale[m]      (* prob[m] at `gemm`)
+    z   = alpha[g] * acc * row_scale[m]       (* prob[m] at `gemm`)
         + beta * addend[m,n] + bias[g,n]      (bias * prob[m] at `bias`)
     z   = z * prob[m]                         (at `pre_activation`)
     preact_out[m,n] = z
@@ -45,9 +45,9 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     group (weights, K-major), stacked or one operand each. Pairs halve columns
     of the result; `alpha` may then be `[G, 2]` (gate, up). `row_scale` is the
     second-level scale of each row of lhs, as quantisers of tokens have it, beside
-    a `prob` at any position. `beta` without `addend` reads the destination, which accumulates in place. `activation_params`
-    (`[G, 3]`: alpha, beta, limit) overrides the parameters of the activation
-    for each group.
+    a `prob` at any position. `beta` without `addend` reads the destination,
+    which accumulates in place. `activation_params` (`[G, 3]`: alpha, beta,
+    limit) overrides the parameters of the activation for each group.
 
     `outer_gate` names the gate layout of columns of `addend` and `preact_outs`
     where it is not that of `activation`, which weights and bias have.
