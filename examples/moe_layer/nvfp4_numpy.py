@@ -38,10 +38,11 @@ def unpack(packed):
     return np.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:-1], -1)
 
 
-def dequantize(packed, scales):
-    """Exact float64 values of packed codes with one scale a block."""
-    values = E2M1[unpack(packed)]
-    return values * np.repeat(np.asarray(scales, np.float64), BLOCK, axis=-1)
+def dequantize(packed, scales, block=BLOCK):
+    """Exact float64 values of packed codes with one scale a block: a number, or as a byte the exponent of UE8M0."""
+    numbers = np.asarray(scales, np.float64)
+    factors = np.exp2(numbers - 127) if scales.dtype == np.uint8 else numbers
+    return E2M1[unpack(packed)] * np.repeat(factors, block, axis=-1)
 
 
 def quantize_weight(w):

@@ -10,7 +10,7 @@ of some experts and some tokens are checked.
 import ml_dtypes
 import numpy as np
 
-from nvfp4_numpy import E2M1, quantize_activation, to_codes, to_e4m3, unpack
+from nvfp4_numpy import E2M1, dequantize, quantize_activation, to_codes, to_e4m3, unpack
 
 BF16, E4M3 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
 UNIT = 2.0**-24  # a rounding to float32
@@ -25,12 +25,6 @@ class Mismatch(Exception):
 
 def gamma(n):
     return n * UNIT / (1 - n * UNIT)
-
-
-def decode(values, scales, block):
-    """Numbers of packed codes, in float64."""
-    factors = 2.0 ** (scales.astype(np.float64) - 127) if scales.dtype == np.uint8 else scales.astype(np.float64)
-    return E2M1[unpack(values.view(np.uint8))] * np.repeat(factors, block, -1)
 
 
 def choose(count, most, seed=0):
@@ -206,8 +200,9 @@ class Checks:
         if m.rows == "bf16":
             x = self._get(source, rows)
         else:
-            x = decode(self.arrays[f"{source}.values"][rows], self.arrays[f"{source}.scales"].view(E4M3)[rows], 16)
-        w = decode(self.arrays[f"{name}.values"][expert], self.arrays[f"{name}.scales"][expert], 32 if m.weights == "mxfp4" else 16)
+            x = dequantize(self.arrays[f"{source}.values"][rows].view(np.uint8), self.arrays[f"{source}.scales"].view(E4M3)[rows])
+        w = dequantize(self.arrays[f"{name}.values"][expert], self.arrays[f"{name}.scales"][expert],
+                           32 if m.weights == "mxfp4" else 16)
         exact = x @ w.T
         np.abs(w, out=w)
         return exact, gamma(x.shape[1] + 4) * (np.abs(x) @ w.T)

@@ -8,7 +8,7 @@ import sys
 
 from models.check import Checks, Mismatch
 from models.sizes import MODELS
-from models.text import LayerText
+from models.text import ModelText
 from models.weights import check_memory, draw_tokens, draw_weights, host_memory, pack
 from on_device import Driver, OnDevice
 from on_host import OnHost
@@ -45,7 +45,7 @@ class Layer:
             target = GPUS[capability]
         packed, simulated = target.startswith("sm_90a"), target.endswith("+sim")
         check_memory(name, model, tokens, packed, (host_memory(), driver and driver.free_memory()))
-        self.text = LayerText(model, "wgmma" if packed else "linear")
+        self.text = ModelText(model, "wgmma" if packed else "linear")
         self.model, self.device = model, "sim" if simulated else "cuda" if driver else "cpu"
         # The simulator knows the number of rows: one kernel for each product is enough.
         self.program = nvfp4.compile(self.text.text(), target, device=None if simulated or not driver else "cuda",

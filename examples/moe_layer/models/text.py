@@ -37,7 +37,7 @@ def _generic(result, maps, iterators, operands, outs, body):
 """
 
 
-class LayerText:
+class ModelText:
     """The text for a :class:`sizes.Model`. ``layout`` is that of the weights: linear, or wgmma for kernels of sm_90a,
     which read gate and up rows in runs of 32 where the model has halves."""
 
